@@ -104,8 +104,8 @@ function drawBars() {
 
 // Lines over a length, a batch size, threads or years: time, or where a baseline is chosen the time over its.
 const WIDE = { width: 900, height: 420, left: 62, right: 250, top: 14, bottom: 44 };
-const MANY = 100; // batches of which 99 % are told
 const FRAME = matchMedia("(max-width: 40rem)").matches ? { ...WIDE, width: 420, right: 12 } : WIDE; // names in the legend only
+const MANY = 100; // batches of which 99 % are told
 const LINE_HEIGHT = 12; // of the numbers at the ends of lines
 
 // The points of all lines, by x: {row, y: time or ratio with its interval, line: its name}.
@@ -219,6 +219,8 @@ function detail(row) {
   const install = row.install ? [make("code", {}, row.install), "; "] : [];
   const low_high = `, 95 % interval ${time(row.wall_low_s)} to ${time(row.wall_high_s)}`;
   const interval = row.sure ? low_high : ", too few turns or processes for an interval";
+  const tail =
+    row.batches >= MANY ? `; of a typical process's batches, 99 % within ${time(row.wall_p99_s)}` : "";
   const medians = row.process_medians.map(each => time((1 + each / 1000) * row.wall_median_s));
   const on_device = row.device_peak_bytes ? `, ${bytes(row.device_peak_bytes)} on the device` : "";
   const facts = [
@@ -228,7 +230,7 @@ function detail(row) {
     ["Versions", `${row.version} (environment ${row.environment})`],
     [
       "Time of a batch",
-      `${time(row.wall_median_s)}${interval}${row.batches >= MANY ? `; of a typical process's batches, 99 % within ${time(row.wall_p99_s)}` : ""}`,
+      `${time(row.wall_median_s)}${interval}${tail}`,
     ],
     ["Relative to the fastest", times(found.ratio) + bracket(found)],
     [

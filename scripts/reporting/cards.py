@@ -152,13 +152,13 @@ def compiling(measured: Measured) -> Card:
     for gain in tradeoff.gains(measured.today):
         if gain.row["phase"] != "training" or gain.row["flexibility"] != "compiled":
             continue
-        pays = "never" if gain.ratio.verdict == "faster" else "no gain shown"
-        over, after = Over.of(gain.row, gain.other), pays
-        name = f"{over.name} (start-up {seconds(tradeoff.start(gain.row))} s)"
+        over = Over.of(gain.row, gain.other)
         if gain.batches:
-            name = over.name
             ends = words.between(*(f"{each:,}" for each in gain.batches))
-            after = f"{ends} batch{'es' * (gain.batches[1] > 1)}"
+            name, after = over.name, f"{ends} batch{'es' * (gain.batches[1] > 1)}"
+        else:
+            name = f"{over.name} (start-up {seconds(tradeoff.start(gain.row))} s)"
+            after = "never" if gain.ratio.verdict == "faster" else "no gain shown"
         row = [name, measured.linked(over, "training"), after]
         said.setdefault(f"Over {over.to}", []).append((over.ratio, row))
     groups = {title: [row for _, row in sorted(found)] for title, found in said.items()}

@@ -63,16 +63,15 @@ class Measured:
         return self.ok[(self.ok["benchmark"] == self.main) & (self.ok["generation"] == matrix.NOW)]
 
     def linked(self, over: Over, phase: str, benchmark: str = "", **more: str) -> str:
-        """A ratio with its interval: a link to the explorer, whose hint says of what."""
-        view = {"benchmark": benchmark or self.main, "phase": phase, "machine": self.machine}
-        address = urlencode(view | {"baseline": over.baseline} | more)
+        """A ratio with its interval: a link to the explorer, whose hint says of what, where both are of one benchmark."""
         unsure = UNSURE[over.verdict] * math.isnan(over.low)
         ratio, _, interval = brief(over.ratio, over.low, over.high).partition(" ")
         interval = interval.replace(" ", "\N{NO-BREAK SPACE}")
-        if over.baseline:  # the explorer shows ratios within a benchmark
+        if over.baseline:
+            view = {"benchmark": benchmark or self.main, "phase": phase, "machine": self.machine}
+            address = urlencode(view | {"baseline": over.baseline} | more)
             ratio = f'[{ratio}](#{address} "{over.name} over {over.to}")'
-        found = f"{ratio} {interval}{unsure}"
-        return found.strip()
+        return f"{ratio} {interval}{unsure}".strip()
 
     def left_out(self, measured: pd.DataFrame) -> list[str]:
         """Frameworks that can be installed and were not run where these rows were measured."""
@@ -117,15 +116,16 @@ class Measured:
     @property
     def current(self) -> str:
         """How many measurements were made in turns, if not all."""
-        now = self.ok["looks"].notna().sum()
-        said = f"{now:,} in turns, the others" if now else "all"
-        return f" ({said} process by process)" * bool(now < len(self.ok))
+        return self._turns("{:,} in turns, the others process by process", "all process by process")
 
     @property
     def in_turns(self) -> str:
         """The same where there is little room."""
+        return self._turns("{:,} in turns", "none in turns")
+
+    def _turns(self, some: str, none: str) -> str:
         now = self.ok["looks"].notna().sum()
-        return f" ({f'{now:,}' if now else 'none'} in turns)" * bool(now < len(self.ok))
+        return f" ({(some if now else none).format(now)})" * bool(now < len(self.ok))
 
     @cached_property
     def reaches(self) -> list[float]:

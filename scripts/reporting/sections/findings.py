@@ -13,8 +13,6 @@ from stats import claims, verdicts
 HOLDING = (claims.HOLDS, claims.LIKELY, claims.PARTLY, claims.LIKELY_PARTLY)
 FAILING = (claims.LIKELY_SAME, claims.SAME, claims.LIKELY_FAILS, claims.FAILS)
 BEST_FIRST = (*HOLDING, claims.OPEN, *FAILING, claims.MISSING)
-
-
 SIDES = ("at", "against")  # of a ratio of ratios
 
 
@@ -70,8 +68,8 @@ def _divided(claim: Mapping) -> str:
 def view(claim: Mapping) -> str:
     """The first benchmark and phase that a claim is about, in the explorer."""
     wanted = {"document": claim["document"]}
-    first = {**next(iter(claim["ratios"].values()))["of"]}
-    about = first | claim.get("at", {}) | claim.get("for", {})
+    first = next(iter(claim["ratios"].values()))
+    about = first["of"] | claim.get("at", {}) | claim.get("for", {})
     for key in ("benchmark", "phase", "device"):
         value = about.get(key)
         value = value[0] if isinstance(value, list) else value

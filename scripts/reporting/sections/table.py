@@ -88,9 +88,7 @@ def _value(row: Mapping, column: Mapping, cells: pd.DataFrame, printed: pd.DataF
         return Value("", published=digits)
     own = cells.iloc[same.to_numpy().argmax()]
     value = own[column["quantity"]]
-    if (
-        column["quantity"] == "elapsed_s"
-    ):  # of as many batches as the document's, not as a process happened to take
+    if column["quantity"] == "elapsed_s":  # as many as the document's, not as a process took
         value *= BATCHES / own["batches"]
     if own["status"] != OK or pd.isna(value):
         return Value("" if own["status"] == OK else own["status"], published=digits)
