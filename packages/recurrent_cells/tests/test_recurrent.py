@@ -254,7 +254,15 @@ def test_bfloat16_is_as_near_to_float64_as_pytorchs(kind: str, autocast: bool) -
         mine = x.double() if layer is exactly else x.float() if autocast else x.clone()
         mine.requires_grad_()
         with torch.autocast("cpu", torch.bfloat16, enabled=autocast and layer is not exactly):
-            results = flat(*layer(mine))
+            try:
+                results = flat(*layer(mine))
+            except RuntimeError as refused:  # oneDNN trains no LSTM under autocast without AVX-512
+                if layer is not other or "primitive descriptor" not in str(refused):
+                    raise
+                layer.bfloat16()
+                mine = x.clone().requires_grad_()
+                with torch.autocast("cpu", enabled=False):
+                    results = flat(*layer(mine))
         if layer is own:
             assert {one.dtype for one in results} == {torch.bfloat16}
         sum(one.double().square().sum() for one in results).backward()
