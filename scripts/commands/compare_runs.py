@@ -217,7 +217,6 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
     most = changes.SCATTER_OF_DAYS if same_machine else changes.SCATTER_OF_MACHINES
     level = changes.level(*times, [name for name in alike if unchanged(a, b, name)], most)
     found = changes.ranked(changes.changes(*times, relevant, level))
-    within = changes.overlapping(*times)
     changed, one_side = statuses(a, b), list(on_one_side(a, b))
     lost = [
         *changed.index[changed["regression"]],
@@ -236,8 +235,6 @@ def comparison(a: Run, b: Run, relevant: float) -> dict:
         "decidable": bool(found["adjusted"].notna().any()),
         "level": level,
         "most_scatter": most,
-        "overlapping": sum(within.values()),
-        "with_intervals": len(within),
         "mean_ratio": float(np.exp(np.log(found["ratio"]).mean())) if alike else None,
         "statuses": changed.reset_index(names="name").to_dict("records"),
         "lost": len(lost),

@@ -20,11 +20,9 @@ from pathlib import Path
 from commands import unable
 from commands.run_workflow import begin, make, options
 from measurement.supervisor import worker_environment
-from plan import configuration, environments, matrix, pins
+from plan import configuration, environments, matrix, own_cell, pins
 from plan.jobs import RESULTS
-from plan.own_cell import CONFIG
 from plan.planner import Plan
-from plan.reading import parse_yaml
 from reporting import court, page, reproducers
 
 TOLERANCE = 1e-4
@@ -48,7 +46,7 @@ USUAL = {"batch": 4, "length": 6, "features": 8, "hidden": 16, "layers": 1}
 def cases(seed: int, count: int) -> Iterator[tuple[str, dict, str]]:
     """(name, benchmark, phase) of every case; count: of those at random."""
     draw = random.Random(seed)
-    around = parse_yaml((CONFIG / "document.yaml").read_text(encoding="utf-8"))["around"]
+    around = own_cell.template()["around"]
     shapes = dict(NAMED)
     for number in range(count):
         largest = {"batch": 33, "length": 20, "features": 70, "hidden": 70, "layers": 2}

@@ -52,12 +52,18 @@ def custom(measured: Measured) -> Card:
     """Custom cells: per framework, what is written and compiled over its own fused kernel, or else over the fastest of all; then
     what is generated, over the fastest fused kernel."""
     found: dict[str, dict[str, dict[str, str]]] = {}
-    fastest, generated = "Over the fastest of all", "Generated, over the fastest fused kernel"
+    generated, fastest = "Generated, over the fastest fused kernel", "Over the fastest of all"
     last: dict[str, dict[str, dict[str, str]]] = {generated: {}, fastest: {}}
+    bases: dict[str, dict[str, str]] = {generated: {}, fastest: {}}  # what rows are divided by
     shown: set[str] = set()
+    left: set[str] = set()
 
     for phase in PHASES:
         rows = measured.rows(measured.main, phase)
+        if rows.empty:
+            continue
+        left.update(measured.left_out(rows))
+        bases[fastest][phase] = rows.iloc[0]["name"]
         for framework, of_one in rows.groupby("framework", sort=True):
             fused = flexibility.own_kernel(of_one)
             title = f"{framework}, over {way(fused['name'], framework)}" if fused else fastest
@@ -72,13 +78,26 @@ def custom(measured: Measured) -> Card:
         for row in own if fused else ():
             said = last[generated].setdefault(f"{row['name']} ({_get(row)})", {})
             said[phase] = measured.linked(Over.of(row, fused), phase)
+            bases[generated][phase] = fused["name"]
     package = "In your own program: `packages/recurrent_cells`."
     points = [package] * (not any("recurrent_cells" in name for name in last[generated]))
-    groups = {title: by_phase(own) for title, own in (found | last).items() if own}
+    groups = {title: by_phase(own) for title, own in found.items() if own}
+    groups |= {
+        f"{title} ({_named(bases[title])})": by_phase(own) for title, own in last.items() if own
+    }
+    if left:
+        points.append(f"Not measured: {words.listed(sorted(left))}.")
     if groups and measured.has("flexible-yet-fast"):
         points.append("Cells other than the LSTM: [sLSTM, GRU and more](flexible-yet-fast.md).")
     about = "Times relative to what each heading names; below 1 is faster."
     return Card("I write my own cell", about, ["", "Training", "Inference"], groups, points)
+
+
+def _named(bases: Mapping[str, str]) -> str:
+    """What rows are divided by: one name where it is the same in all phases."""
+    if len(set(bases.values())) == 1:
+        return next(iter(bases.values()))
+    return ", ".join(f"{name} in {PHASES[phase]}" for phase, name in bases.items())
 
 
 def _get(row: Mapping, cell: str = "my_cell.py") -> str:

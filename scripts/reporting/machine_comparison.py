@@ -75,7 +75,7 @@ def _points(axis: plt.Axes, place: int, name: str, ends: tuple[Over, Over]) -> N
         style.hover(point, f"{name}, {which} of operators: {over.name}, {over.ratio:.2f} times")
 
 
-def write(folder: Path, machines: Sequence[Machine], site: page.Site, switch: page.Site) -> None:
+def write(folder: Path, machines: Sequence[Machine], site: page.Site) -> None:
     """machines.md, its HTML and its figure."""
     (folder / FOLDER).mkdir(parents=True, exist_ok=True)
     (folder / FOLDER / f"{NAME}.svg").write_text(style.svg(draw(machines)))
@@ -84,4 +84,4 @@ def write(folder: Path, machines: Sequence[Machine], site: page.Site, switch: pa
     context["workload"] = next(filter(None, workloads), "")
     context["figure"] = f"{FOLDER}/{NAME}.svg"
     text = page.environment().get_template("machines.md.j2").render(context)
-    page.write(folder / f"{NAME}.md", text, site, switch)
+    page.write(folder / f"{NAME}.md", text, site, ())

@@ -116,7 +116,9 @@ class Measured:
     @property
     def current(self) -> str:
         """How many measurements were made in turns, if not all."""
-        return self._turns("{:,} in turns, the others process by process", "all process by process")
+        return self._turns(
+            "{:,} [in turns](machine.md), the others process by process", "all process by process"
+        )
 
     @property
     def in_turns(self) -> str:

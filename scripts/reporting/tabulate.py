@@ -206,8 +206,7 @@ def machine(part: results.Part) -> dict:
     records, corpus = list(part.records), {}
     for record in records:
         if record["corpus"]:
-            windows = record.get("windows") or corpus.get("windows")  # carried states need none
-            corpus = record["corpus"] | {"windows": windows}
+            corpus = dict(record["corpus"])
             if corpus["source"].startswith("local folder "):  # where, is nobody else's business
                 corpus["source"] = "a local folder"
     states = [record["repository"] for record in records if record.get("repository")]
@@ -217,7 +216,6 @@ def machine(part: results.Part) -> dict:
         "machine": part.machine,
         "preliminary": part.manifest["preliminary"],
         "devices": part.manifest["config"]["devices"],
-        "protocol": protocol,
         "facts": records[0]["machine"] if records else None,
         "threads": threads,
         "how": words.protocol(protocol, threads) + _renewed(part),

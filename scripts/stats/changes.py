@@ -1,14 +1,13 @@
 """What became of rows that two runs measured: all at once, each with itself."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from scipy import optimize, stats
 
-from stats.estimates import product
-from stats.samples import CONFIDENCE, Noise, Times, in_rounds, took_turns
+from stats.samples import CONFIDENCE, Noise, in_rounds, took_turns
 from stats.spread import LEAST_VARIANCE, NOISE_CELLS, drawn
 
 # How cells scatter from one day to another is told by how far the nearest four fifths of them lie from their middle: that is known
@@ -101,21 +100,6 @@ def level(
     else:  # it falls with the spread, but for the steps of a quantile
         spread = optimize.brentq(scatter, 0.0, most)
     return Level(float(np.exp(middle(spread))), float(np.sqrt(spread)), int(known.sum()))
-
-
-def overlapping(
-    before: Mapping[Hashable, Times], after: Mapping[Hashable, Times]
-) -> dict[Hashable, bool]:
-    """{cell: whether its 95 % intervals in two runs, each of that run's processes alone, have a time in common}, of those that
-    have an interval in both. Of the same cells; intervals are those that pages show."""
-    one, other = (
-        {name: product([times], [1])[1:] for name, times in run.items()} for run in (before, after)
-    )
-    return {
-        name: max(one[name][0], other[name][0]) <= min(one[name][1], other[name][1])
-        for name in one
-        if not np.isnan([*one[name], *other[name]]).any()
-    }
 
 
 def changes(

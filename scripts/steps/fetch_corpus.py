@@ -6,7 +6,6 @@ import json
 import shutil
 import sys
 import time
-import urllib.error
 import urllib.request
 from pathlib import Path
 from types import ModuleType
@@ -32,12 +31,8 @@ def verify(path: Path, expected: str, source: str) -> None:
 
 
 def _attempt(url: str, partial: Path, max_bytes: int) -> None:
-    """Download to `partial`, going on from what an earlier attempt left there."""
-    offset = partial.stat().st_size if partial.exists() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={offset}-"} if offset else {})
-    with urllib.request.urlopen(request, timeout=TIMEOUT_S) as response:
-        resumed = response.status == 206
-        with open(partial, "ab" if resumed else "wb") as stream:
+    with urllib.request.urlopen(url, timeout=TIMEOUT_S) as response:
+        with open(partial, "wb") as stream:
             _save(response, stream, url, max_bytes)
         if response.length:  # what is left of its Content-Length
             raise OSError(f"the connection ended {response.length} bytes early")
@@ -55,7 +50,7 @@ def _save(response, stream, url: str, max_bytes: int) -> None:
 
 
 def download(url: str, destination: Path, expected: str, max_bytes: int) -> None:
-    """Download one file, retried and resumed, and verified before it gets its name."""
+    """Download one file, retried, and verified before it gets its name."""
     partial = destination.with_suffix(".part")
     for attempt in range(1, ATTEMPTS + 1):
         try:
@@ -64,11 +59,8 @@ def download(url: str, destination: Path, expected: str, max_bytes: int) -> None
             partial.replace(destination)
             return
         except Unavailable as error:
-            partial.unlink()  # whole but wrong: there is nothing to resume
             problem = error
         except (OSError, ValueError, http.client.HTTPException) as error:
-            if isinstance(error, urllib.error.HTTPError) and error.code == 416:
-                partial.unlink(missing_ok=True)  # the leftover is longer than the file
             problem = Unavailable(f"{url}: {error}")
         if attempt < ATTEMPTS:
             print(f"    {problem}; attempt {attempt + 1} of {ATTEMPTS}", file=sys.stderr)

@@ -27,9 +27,16 @@ from reporting.sections import machines as machine_section
 VERDICTS = (
     "*A to B* is the time of A divided by that of B: below 1, A is faster. *Holds*, *does not hold*: decided by the 95 % intervals of "
     "all ratios; *likely*: preliminary, from too few undisturbed processes; *undecided*: an interval contains the stated bound, or "
-    "there is no interval. Of several ratios: their range and, in brackets, what their intervals reach. Statements are about the "
+    "there is no interval. Of several ratios: the smallest and the largest. Statements are about the "
     "implementations that the document compares. Of ratios to *the fastest* of several the interval allows for the choice, and is wider."
 )
+
+HOW = (
+    "*In turns*: implementations stay loaded and take short looks in rounds, in random order, so that a slow moment of the machine meets all "
+    "of them. *Process by process*: one after the other, which tells less of their ratios. Intervals of 95 % come from how much "
+    "looks, rounds and processes of the same implementation differ."
+)
+INTRODUCTIONS = {"findings": VERDICTS, "claims": VERDICTS, "machine": HOW}
 
 
 def placed(summaries: Sequence[Mapping], name: str) -> list[dict]:
@@ -97,7 +104,7 @@ def first_page(
             )
             for each, called in names.items()
         ]
-        machine_comparison.write(arguments.folder, compared, site, ())
+        machine_comparison.write(arguments.folder, compared, site)
 
 
 def other_pages(
@@ -115,7 +122,7 @@ def other_pages(
         **{name: placed(summaries, name) for name in pages.gathered()},
     }
     for name, parts in found.items():
-        about["introduction"] = [VERDICTS] if name in ("findings", "claims") else []
+        about["introduction"] = [INTRODUCTIONS[name]] if name in INTRODUCTIONS else []
         of_text = name != "contradictions"  # which is about published numbers alone
         about["stand_in"] = stand_in if of_text else ""
         text = page.markdown(pages.settings()["titles"][name], about, parts)

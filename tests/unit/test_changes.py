@@ -123,12 +123,6 @@ def test_verdicts_of_changes() -> None:
     assert np.isnan(table.loc["once", "adjusted"])
 
 
-def test_intervals_of_two_runs_that_overlap() -> None:
-    one, other = ({"a": [by, 1.1 * by, 1.2 * by], "once": [by]} for by in (1.0, 2.0))
-    assert changes.overlapping(one, one) == {"a": True}
-    assert changes.overlapping(one, other) == {"a": False}
-
-
 def test_few_cells_are_judged_by_their_own_noise() -> None:
     before, after = {"a": [1.0, 1.01, 0.99]}, {"a": [1.1, 1.11, 1.09]}
     student = stats.ttest_ind(np.log(after["a"]), np.log(before["a"]))

@@ -77,7 +77,7 @@ def onnx_model(workload, weights):
 
 def rounded(model):
     """An ONNX model, bytes, with weights in int8: the operators DynamicQuantizeLSTM and MatMulInteger. Of weights in all 8
-    bits, CPUs without VNNI sum pairs of products in 16 bits, which saturate: outputs are off by a third of the largest."""
+    bits, CPUs without VNNI sum pairs of products in 16 bits, which saturate: outputs are off by up to a third of the largest."""
     from onnxruntime.quantization import quantize_dynamic  # loads more than float32 should wait for
 
     with tempfile.TemporaryDirectory() as folder:

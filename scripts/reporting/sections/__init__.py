@@ -154,7 +154,7 @@ def slug(heading: str) -> str:
 
 
 # Of an entry, what is not an option of its section.
-HEADING = ("section", "title", "level", "line", "under")
+HEADING = ("section", "title", "level", "line")
 
 
 def analysed(

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 
 from plan import matrix
 from reporting import consistency, words
@@ -13,7 +14,9 @@ from reporting.sections import OK, Tables
 from stats import verdicts
 from stats.claims import MISSING
 
-MEANING = "One ratio with its 95 % interval, which decides, or the range of several and what their intervals reach."
+MEANING = (
+    "Ratios with their 95 % intervals, which decide; of several, the smallest and the largest."
+)
 LIKELY = " *likely*: too few undisturbed processes."
 
 
@@ -26,7 +29,6 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Claim:
-    name: str
     statement: str
     published: Verdict
     then: Verdict
@@ -62,7 +64,6 @@ def analyse(tables: Tables, about: Mapping) -> Answer | None:
     on_gpu = (tables.cells["device"].eq("gpu") & tables.cells["status"].eq(OK)).any()
     claims = [
         Claim(
-            each["name"],
             each["statement"],
             verdict_of(each["verdicts"].get(group["number"])),
             verdict_of(each["verdicts"].get(old[0]) if old else None),
@@ -96,21 +97,18 @@ def verdict_of(found: Mapping | None) -> Verdict:
 
 
 def ratios(values: Sequence[tuple[float, float | None, float | None]]) -> str:
-    """`0.74 [0.70, 0.78]` of one, `0.6 to 0.9 [0.5, 1.0]` of several, with what their intervals reach."""
+    """`0.74 [0.70, 0.78]` of one, `0.60 [0.51, 0.70] to 0.91 [0.83, 1.02]` of several: the smallest and the largest."""
     if not values:
         return ""
-    if len(values) > 1:
-        middles, lows, highs = zip(*values, strict=True)
-        said = words.between(_brief(min(middles)), _brief(max(middles)))
-        known = [end for end in (*lows, *highs) if end is not None and 0 < end < math.inf]
-        if len(known) < 2 * len(values):
-            return said
-        return f"{said} [{_brief(min(known))}, {_brief(max(known))}]"
-    value, low, high = values[0]
-    if low is None or high is None or math.isnan(low):
-        return f"{value:.2f} (no interval: too few processes)"
-    known = low < high < math.inf
-    return f"{value:.2f}" + (f" [{low:.2f}, {high:.2f}]" if known else "")
+    if len(values) == 1 and (values[0][1] is None or math.isnan(values[0][1])):
+        return f"{values[0][0]:.2f} (no interval: too few processes)"
+    ends = (_with_interval(*find(values, key=itemgetter(0))) for find in (min, max))
+    return words.between(*ends)
+
+
+def _with_interval(value: float, low: float | None, high: float | None) -> str:
+    known = low is not None and high is not None and low < high < math.inf
+    return _brief(value) + (f" [{_brief(low)}, {_brief(high)}]" if known else "")
 
 
 def _brief(ratio: float) -> str:

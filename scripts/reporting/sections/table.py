@@ -80,7 +80,7 @@ def _value(row: Mapping, column: Mapping, cells: pd.DataFrame, printed: pd.DataF
     if "quantity" not in column:
         return Value("", published=digits)
     same = cells["generation"] == (column.get("generation") or row.get("generation", NOW))
-    for key in (*KEY, "environment"):
+    for key in KEY:
         wanted = column.get(key) or row.get(key)
         if wanted:
             same &= cells[key] == wanted
