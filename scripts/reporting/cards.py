@@ -52,7 +52,7 @@ def custom(measured: Measured) -> Card:
     """Custom cells: per framework, what is written and compiled over its own fused kernel, or else over the fastest of all; then
     what is generated, over the fastest fused kernel."""
     found: dict[str, dict[str, dict[str, str]]] = {}
-    generated, fastest = "Generated, over the fastest fused kernel", "Over the fastest of all"
+    generated, fastest = "Generated, over the fastest fused kernel", "Over the fastest"
     last: dict[str, dict[str, dict[str, str]]] = {generated: {}, fastest: {}}
     bases: dict[str, dict[str, str]] = {generated: {}, fastest: {}}  # what rows are divided by
     shown: set[str] = set()
@@ -89,7 +89,7 @@ def custom(measured: Measured) -> Card:
         points.append(f"Not measured: {words.listed(sorted(left))}.")
     if groups and measured.has("flexible-yet-fast"):
         points.append("Cells other than the LSTM: [sLSTM, GRU and more](flexible-yet-fast.md).")
-    about = "Times relative to what each heading names; below 1 is faster."
+    about = "Times relative to what each heading names."
     return Card("I write my own cell", about, ["", "Training", "Inference"], groups, points)
 
 
@@ -160,7 +160,7 @@ def deploy(measured: Measured) -> Card:
         groups[use["to"] + f" ({shape})" * (not same)] = said
     about = (
         "The fastest with a package, ties, and what is faster without one, or the next: times relative to the first. "
-        "Error: of outputs, relative to float64."
+        "Error: against float64."
     )
     return Card("I deploy", about, ["", "Inference"], groups)
 

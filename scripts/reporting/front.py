@@ -76,7 +76,7 @@ def sentence(measured: Measured) -> str:
     return (
         f"On {measured.name}, LSTMs written from basic operators {own} {words.between(*ends)} times "
         f"as long as the fastest implementation ({fastest['name']}, a {fastest['flexibility']}){more}. Workload: "
-        f"{model}{measured.shape(measured.main)}{_output_layer(measured.defined(measured.main))}; [malloc keeps freed memory](machine.md).{alone(measured)}"
+        f"{model}{measured.shape(measured.main)}{_output_layer(measured.defined(measured.main))}; [freed memory kept](machine.md).{alone(measured)}"
     )
 
 
