@@ -153,6 +153,16 @@ def deploy(measured: Measured) -> Card:
         if faster:
             name = f"{rows[0]['name']} (no package; {_aside(rows[0], number_format)})"
             said.append([name, measured.linked(fastest, "forward", there[0])])
+        plain = measured.rows(measured.defined(there[0]).get("baseline", there[0]), "forward")
+        plain = plain[plain["install"] != ""]
+        if number_format != FLOAT32 and len(plain):
+            other = replace(
+                Over.of(plain.iloc[0], best), baseline=""
+            )  # which is of another benchmark
+            if other.verdict != "slower":
+                said.append(
+                    [f"In float32, {other.name}", measured.linked(other, "forward", there[0])]
+                )
         if left := measured.left_out(found):
             said.append([f"Not measured: {words.listed(left)}", ""])
         shape, main = measured.shape(there[0]), measured.shape(measured.main)
