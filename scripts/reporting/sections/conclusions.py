@@ -112,7 +112,7 @@ def _with_interval(value: float, low: float | None, high: float | None) -> str:
 
 
 def _brief(ratio: float) -> str:
-    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+    return f"{ratio:.2f}" if ratio < 10 else f"{ratio:.1f}"
 
 
 def said(verdict: Verdict) -> str:
