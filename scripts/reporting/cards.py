@@ -128,6 +128,16 @@ def _aside(row: Mapping, number_format: str) -> str:
     return "; ".join(filter(None, [_call(row, number_format), ", ".join(said)]))
 
 
+def _in_float32(measured: Measured, benchmark: str, best: Mapping) -> list[list[str]]:
+    """The fastest with a package of the same benchmark in float32, over the best in another format: a row, if it is no slower."""
+    rows = measured.rows(measured.defined(benchmark).get("baseline", ""), "forward")
+    for row in rows[rows["install"] != ""].head(1).to_dict("records"):
+        over = replace(Over.of(row, best), baseline="")  # which is of another benchmark
+        if over.verdict != "slower":
+            return [[f"In float32, {over.name}", measured.linked(over, "forward")]]
+    return []
+
+
 def deploy(measured: Measured) -> Card:
     """What to install: the fastest of what has a package, whatever ties with it or is the next, then the fastest of all."""
     groups = {}
@@ -153,16 +163,8 @@ def deploy(measured: Measured) -> Card:
         if faster:
             name = f"{rows[0]['name']} (no package; {_aside(rows[0], number_format)})"
             said.append([name, measured.linked(fastest, "forward", there[0])])
-        plain = measured.rows(measured.defined(there[0]).get("baseline", there[0]), "forward")
-        plain = plain[plain["install"] != ""]
-        if number_format != FLOAT32 and len(plain):
-            other = replace(
-                Over.of(plain.iloc[0], best), baseline=""
-            )  # which is of another benchmark
-            if other.verdict != "slower":
-                said.append(
-                    [f"In float32, {other.name}", measured.linked(other, "forward", there[0])]
-                )
+        if number_format != FLOAT32:
+            said += _in_float32(measured, there[0], best)
         if left := measured.left_out(found):
             said.append([f"Not measured: {words.listed(left)}", ""])
         shape, main = measured.shape(there[0]), measured.shape(measured.main)

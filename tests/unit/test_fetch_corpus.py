@@ -125,10 +125,8 @@ def test_download(server: Server, tmp_path: Path, left: bytes, answers: list[Ans
     mirror = server.mirror("a", *answers)
     assert fetch_corpus.fetch(corpus(mirror), tmp_path) == mirror
     assert_whole(tmp_path)
-    assert [split for _, split in server.requests] == ["train"] * (1 + len(answers)) + [
-        "valid",
-        "test",
-    ]
+    attempts = ["train"] * (1 + len(answers))
+    assert [split for _, split in server.requests] == [*attempts, "valid", "test"]
 
 
 @pytest.mark.parametrize(

@@ -76,12 +76,12 @@ def onnx_model(workload, weights):
 
 
 def rounded(model):
-    """An ONNX model, bytes, with weights in int8: the operators DynamicQuantizeLSTM and MatMulInteger. Of weights in all 8
-    bits, CPUs without VNNI sum pairs of products in 16 bits, which saturate: outputs are off by up to a third of the largest."""
+    """An ONNX model, bytes, with weights in int8: the operators DynamicQuantizeLSTM and MatMulInteger."""
     from onnxruntime.quantization import quantize_dynamic  # loads more than float32 should wait for
 
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "int8.onnx")
+        # Of 8 bits, CPUs without VNNI sum pairs of products in 16, which saturate: outputs are off by up to a third.
         quantize_dynamic(onnx.load_from_string(model), path, reduce_range=True)
         with open(path, "rb") as file:
             return file.read()
